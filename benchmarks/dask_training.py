@@ -30,9 +30,9 @@ from harness.data_sets import training_rows
 from harness.report import Block, Table, table
 from labeltrees import ExtremeRegressor, _core
 from labeltrees.dask import fit
-from labeltrees.dask.partitions import facts_of, part_of
-from labeltrees.dask.planning import MeanFeatures, crown_of, ordered_part, part_below, plan_tree
-from labeltrees.dask.tasks import merged
+from labeltrees.dask._partitions import facts_of, part_of
+from labeltrees.dask._planning import MeanFeatures, crown_of, ordered_part, part_below, plan_tree
+from labeltrees.dask._tasks import merged
 from labeltrees.models.extreme.training import TrainingSize, held_numbers, joined_tree, train_nodes
 
 

@@ -34,7 +34,7 @@ from labeltrees import (
     XlrRanker,
 )
 from labeltrees.metrics import auc_at_k, propensities, psndcg_at_k, psp_at_k
-from labeltrees.metrics.multilabel import inverse_propensity_relevance
+from labeltrees.metrics._multilabel import inverse_propensity_relevance
 
 KS = (1, 3, 5)
 GRIDS: dict[type, dict[str, list[Any]]] = {

@@ -22,7 +22,7 @@ from harness.benchmark import Benchmark
 from harness.report import number, table
 from labeltrees import ConditionalTreeClassifier, ExtremeRegressor
 from labeltrees.metrics import log_loss
-from labeltrees.transforms.words_and_pairs import WORD, WordsAndPairs
+from labeltrees.transforms._words_and_pairs import WORD, WordsAndPairs
 
 
 def plain(**options):

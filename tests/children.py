@@ -136,7 +136,7 @@ def be_mother(number):
     import labeltrees.cli.commands.stream
     import labeltrees.cli.commands.train
     import labeltrees.estimators
-    import labeltrees.transforms.words_and_pairs  # noqa: F401
+    import labeltrees.transforms._words_and_pairs  # noqa: F401
 
     gc.freeze()  # or the end of every child would search and copy it all
     request = next_request(socket.socket(fileno=number))

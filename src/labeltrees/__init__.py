@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from labeltrees import cards, decisions, hub, metrics
-    from labeltrees.autotrain.report import TrainingReport
-    from labeltrees.autotrain.train import train
+    from labeltrees.autotrain._report import TrainingReport
+    from labeltrees.autotrain._train import train
     from labeltrees.estimators import (
         AdacondClassifier,
         Bm25Ranker,
@@ -72,10 +72,10 @@ _MODULES = ("cards", "decisions", "hub", "metrics")
 # Imported when first used, so that reading a model does not wait for scikit-learn.
 _HOME = {
     "LabelTree": "labeltrees.tree",
-    "TrainingReport": "labeltrees.autotrain.report",
+    "TrainingReport": "labeltrees.autotrain._report",
     "evaluate": "labeltrees.evaluation",
     "load_model": "labeltrees.models.registry",
-    "train": "labeltrees.autotrain.train",
+    "train": "labeltrees.autotrain._train",
 }
 """The modules of public names that are not estimators."""
 

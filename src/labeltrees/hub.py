@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from labeltrees import estimators
 from labeltrees.cards import About, ModelCard, evaluated
 from labeltrees.cards import card as card_of_model
-from labeltrees.cards.markdown import FILENAME
+from labeltrees.cards._markdown import FILENAME
 from labeltrees.errors import ArgumentError
 from labeltrees.models.model import FittedModel
 from labeltrees.transforms import takes_text

@@ -25,7 +25,7 @@ from labeltrees.transforms import (
     takes_text,
     transform_of,
 )
-from labeltrees.transforms.features import transformed
+from labeltrees.transforms._features import transformed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

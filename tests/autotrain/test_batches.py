@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from labeltrees.autotrain.batches import batch_of, predicted_rows, scored_k
-from labeltrees.autotrain.options import online_method_for
-from labeltrees.autotrain.streaming import learn_stream
+from labeltrees.autotrain._batches import batch_of, predicted_rows, scored_k
+from labeltrees.autotrain._options import online_method_for
+from labeltrees.autotrain._streaming import learn_stream
 from labeltrees.data.chunk import UNBOUNDED_WIDTH
 from labeltrees.data.readers import profile_file, read_jsonl, read_svmlight
 from labeltrees.errors import DataFileError

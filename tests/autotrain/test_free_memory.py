@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from labeltrees.autotrain import memory as module
-from labeltrees.autotrain.memory import free_memory
+from labeltrees.autotrain import _memory as module
+from labeltrees.autotrain._memory import free_memory
 
 if TYPE_CHECKING:
     from pathlib import Path

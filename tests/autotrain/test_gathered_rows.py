@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from labeltrees.autotrain.fitting import label_lists
-from labeltrees.autotrain.memory import gather
+from labeltrees.autotrain._fitting import label_lists
+from labeltrees.autotrain._memory import gather
 from labeltrees.data.readers import read_svmlight, read_tsv, read_xc
 from labeltrees.errors import DataError
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from labeltrees.autotrain import held_out
-from labeltrees.autotrain.fitting import Features, fit
-from labeltrees.autotrain.held_out import MostFrequent, best_variant, fit_measured, splits
-from labeltrees.autotrain.options import Recipe
+from labeltrees.autotrain import _held_out as held_out
+from labeltrees.autotrain._fitting import Features, fit
+from labeltrees.autotrain._held_out import MostFrequent, best_variant, fit_measured, splits
+from labeltrees.autotrain._options import Recipe
 from labeltrees.data.chunk import Chunk
 from labeltrees.data.labels import RaggedLabels
 from labeltrees.data.readers import DataProfile

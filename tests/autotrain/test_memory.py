@@ -10,11 +10,11 @@ import pytest
 from tests.autotrain.test_held_out import clouds
 
 from labeltrees import load_model
-from labeltrees.autotrain import memory
-from labeltrees.autotrain.fitting import fit
-from labeltrees.autotrain.memory import buffer_rows, bytes_to_train, room_for_data
-from labeltrees.autotrain.options import Recipe
-from labeltrees.autotrain.streaming import learn_stream
+from labeltrees.autotrain import _memory as memory
+from labeltrees.autotrain._fitting import fit
+from labeltrees.autotrain._memory import buffer_rows, bytes_to_train, room_for_data
+from labeltrees.autotrain._options import Recipe
+from labeltrees.autotrain._streaming import learn_stream
 from labeltrees.data.readers import read_svmlight
 from labeltrees.models.conditional.settings import ConditionalSettings
 from labeltrees.models.conditional.start import start_on_stream

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from labeltrees.autotrain.options import method_for
+from labeltrees.autotrain._options import method_for
 from labeltrees.data.chunk import Chunk
 from labeltrees.data.labels import RaggedLabels
 from labeltrees.data.readers import DataProfile

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from labeltrees.autotrain.streaming import learn_stream
+from labeltrees.autotrain._streaming import learn_stream
 from labeltrees.data.readers import read_svmlight
 from labeltrees.errors import DataError
 from labeltrees.models.conditional.settings import ConditionalSettings

@@ -239,7 +239,7 @@ def test_progress_is_shown_only_if_it_is_wanted(tsv, monkeypatch):
             shown.append((description, options.get("enabled", True)))
             super().__init__(description, enabled=False)
 
-    monkeypatch.setattr("labeltrees.autotrain.run.Progress", Noted)
+    monkeypatch.setattr("labeltrees.autotrain._run.Progress", Noted)
     labeltrees.train(tsv)
     assert {enabled for _, enabled in shown} == {False}
     shown.clear()

@@ -26,8 +26,8 @@ from labeltrees import (
     metrics,
 )
 from labeltrees.cards import About, ModelCard, card, label_hash
-from labeltrees.cards.markdown import code, front_matter, plain, shown
-from labeltrees.cards.reliability_picture import reliability_picture
+from labeltrees.cards._markdown import code, front_matter, plain, shown
+from labeltrees.cards._reliability_picture import reliability_picture
 from labeltrees.errors import ArgumentError, DataError, LabelTypeError
 
 yaml = pytest.importorskip("yaml")  # the hub's client brings it
@@ -185,7 +185,7 @@ def test_rows_with_distributions_are_compared_as_such():
 def test_blocks_of_rows_do_not_change_scores(regressor, monkeypatch):
     model, X, Y = regressor
     whole = model.card(X, Y).facts["quality"]["scores"]
-    monkeypatch.setattr("labeltrees.evaluation.measuring.ROWS_AT_ONCE", 7)
+    monkeypatch.setattr("labeltrees.evaluation._measuring.ROWS_AT_ONCE", 7)
     assert model.card(X, Y).facts["quality"]["scores"] == pytest.approx(whole)
 
 

@@ -13,8 +13,8 @@ from tests.cli.test_signals import Process
 
 import labeltrees
 from labeltrees import store
-from labeltrees.autotrain.fitting import fit
-from labeltrees.autotrain.options import Recipe
+from labeltrees.autotrain._fitting import fit
+from labeltrees.autotrain._options import Recipe
 from labeltrees.cli import main
 from labeltrees.data.labels import RaggedLabels
 from labeltrees.data.readers import open_reader
@@ -220,8 +220,8 @@ def test_training_row_by_row_takes_all_labels_of_a_row(options, tmp_path, monkey
     """On request, and where the file fits neither into memory nor into files of training."""
     path, out = write_texts(tmp_path / "d.tsv", 0, 800), tmp_path / "m"
     if not options:
-        monkeypatch.setattr("labeltrees.autotrain.run.CAN_SPILL", False)
-        monkeypatch.setattr("labeltrees.autotrain.run.room_for_data", lambda: 0)
+        monkeypatch.setattr("labeltrees.autotrain._run.CAN_SPILL", False)
+        monkeypatch.setattr("labeltrees.autotrain._run.room_for_data", lambda: 0)
     told = run_json(capsys, "train", path, "-o", out, "-q", *options)
     assert told["method"] == "multilabel"
     assert "rows have several labels and" in told["why"]

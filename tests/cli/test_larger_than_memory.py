@@ -26,7 +26,7 @@ PATIENCE = 60  # seconds, for a busy machine; nothing is measured
 # The same in a process of its own.
 LITTLE_ROOM = """
 import sys
-import labeltrees.autotrain.run as run, labeltrees.data.readers.source as source
+import labeltrees.autotrain._run as run, labeltrees.data.readers.source as source
 from labeltrees.cli import main
 run.room_for_data = lambda: 20_000
 source.BLOCK_BYTES = 4096
@@ -55,7 +55,7 @@ def little_room(monkeypatch):
     """Return a function that takes the room for rows away."""
 
     def take_away():
-        monkeypatch.setattr("labeltrees.autotrain.run.room_for_data", lambda: 20_000)
+        monkeypatch.setattr("labeltrees.autotrain._run.room_for_data", lambda: 20_000)
         monkeypatch.setattr("labeltrees.data.readers.source.BLOCK_BYTES", 4096)
         monkeypatch.setattr(spilling, "_ENTRIES_AT_ONCE", 1000)
 
@@ -106,7 +106,7 @@ def test_the_model_and_its_scores_are_those_of_memory(
 def test_of_many_rows_those_held_out_stay_unlearned(
     tmp_path, space, capsys, little_room, monkeypatch
 ):
-    monkeypatch.setattr("labeltrees.autotrain.held_out.MOST_ROWS_TWICE", 1000)
+    monkeypatch.setattr("labeltrees.autotrain._held_out.MOST_ROWS_TWICE", 1000)
     path = write_features(tmp_path / "rows.svm", 1200, graded=True)
     told, files = both(capsys, little_room, path, tmp_path, space)
     assert files["scores"] == told["scores"]
@@ -140,7 +140,7 @@ def test_the_report_has_a_line_about_it(tmp_path, space, capsys, little_room):
 def test_settings_of_many_rows_are_compared_on_some(
     tmp_path, space, capsys, little_room, monkeypatch
 ):
-    monkeypatch.setattr("labeltrees.autotrain.held_out._MOST_VARIANT_WORK", 18_000)
+    monkeypatch.setattr("labeltrees.autotrain._held_out._MOST_VARIANT_WORK", 18_000)
     path = write_features(tmp_path / "rows.svm", 3000)
     for told in both(capsys, little_room, path, tmp_path, space):
         said = " ".join(told["found"])
@@ -149,7 +149,7 @@ def test_settings_of_many_rows_are_compared_on_some(
 
 
 def test_what_is_not_compared_is_not_said_to_be(tmp_path, capsys, little_room, monkeypatch):
-    monkeypatch.setattr("labeltrees.autotrain.held_out._MOST_VARIANT_WORK", 18_000)
+    monkeypatch.setattr("labeltrees.autotrain._held_out._MOST_VARIANT_WORK", 18_000)
     path = write_features(tmp_path / "rows.svm", 3000, graded=True)
     little_room()
     told = run_json(capsys, "train", path, "-o", tmp_path / "m")
@@ -194,7 +194,7 @@ def test_what_memory_held_is_given_up_before_the_rest_is_read(
         raise KeyboardInterrupt
 
     little_room()
-    monkeypatch.setattr("labeltrees.autotrain.run.gather_in_files", gather_in_files)
+    monkeypatch.setattr("labeltrees.autotrain._run.gather_in_files", gather_in_files)
     path = write_features(tmp_path / "rows.svm", 700)
     assert main(["train", str(path), "-o", str(tmp_path / "m")]) == 130
     assert noted == [True]
@@ -229,7 +229,7 @@ def test_where_nothing_can_be_spilled_rows_are_learned_one_by_one(
     tmp_path, capsys, little_room, monkeypatch
 ):
     little_room()
-    monkeypatch.setattr("labeltrees.autotrain.run.CAN_SPILL", False)
+    monkeypatch.setattr("labeltrees.autotrain._run.CAN_SPILL", False)
     path = write_features(tmp_path / "rows.svm", 700)
     assert run_json(capsys, "train", path, "-o", tmp_path / "m")["method"] == "multilabel"
     assert main(["train", str(path), "-o", str(tmp_path / "m"), "--model", "xreg"]) == 2

@@ -10,7 +10,7 @@ import pytest
 from tests.cli.test_cli import run_json
 
 import labeltrees
-from labeltrees.autotrain.options import streaming_methods
+from labeltrees.autotrain._options import streaming_methods
 from labeltrees.cli import main
 from labeltrees.cli.commands.stream import stream
 from labeltrees.cli.commands.train import train

@@ -120,7 +120,7 @@ def test_which_says_it_without_training(tmp_path, capsys, monkeypatch):
 
 
 def test_a_file_without_room_is_learned_row_by_row(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("labeltrees.autotrain.run.room_for_data", lambda: 20_000)
+    monkeypatch.setattr("labeltrees.autotrain._run.room_for_data", lambda: 20_000)
     monkeypatch.setattr("labeltrees.data.readers.source.BLOCK_BYTES", 4096)
     whole = write_tsv(tmp_path / "d.tsv", 0, 4000)
     path = write_sorted(tmp_path / "sorted.tsv", whole)
@@ -132,7 +132,7 @@ def test_a_file_without_room_is_learned_row_by_row(tmp_path, capsys, monkeypatch
 
 
 def test_rows_of_features_without_room_are_learned_row_by_row(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("labeltrees.autotrain.run.room_for_data", lambda: 20_000)
+    monkeypatch.setattr("labeltrees.autotrain._run.room_for_data", lambda: 20_000)
     monkeypatch.setattr("labeltrees.data.readers.source.BLOCK_BYTES", 4096)
     lines = [f"{y} {y}:1 {100 + i % 37}:0.5\n" for y in range(5) for i in range(800)]
     (tmp_path / "d.svm").write_text("".join(lines))
@@ -143,7 +143,7 @@ def test_rows_of_features_without_room_are_learned_row_by_row(tmp_path, capsys, 
 
 @pytest.mark.parametrize("options", [[], ["--online"]])
 def test_weights_without_room_share_their_places(options, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("labeltrees.autotrain.run.room_for_data", lambda: 2**30)
+    monkeypatch.setattr("labeltrees.autotrain._run.room_for_data", lambda: 2**30)
     random = np.random.default_rng(0)
     path = tmp_path / "d.svm"
     path.write_text("".join(
@@ -156,7 +156,7 @@ def test_weights_without_room_share_their_places(options, tmp_path, capsys, monk
     assert not any(
         "weights do not fit" in sentence for sentence in run_json(capsys, *call)["found"]
     )
-    monkeypatch.setattr("labeltrees.autotrain.memory.free_memory", lambda: 16 * 2**20)
+    monkeypatch.setattr("labeltrees.autotrain._memory.free_memory", lambda: 16 * 2**20)
     told = run_json(capsys, *call)
     (said,) = (sentence for sentence in told["found"] if "weights do not fit" in sentence)
     assert "kept within 8.4 MB, and rare features" in said
@@ -176,7 +176,7 @@ def test_a_model_that_goes_on_and_gets_full_says_so(tmp_path, capsys, monkeypatc
         (tmp_path / f"{name}.svm").write_text("".join(some))
     begun = tmp_path / "begun"
     run_json(capsys, "train", tmp_path / "first.svm", "-o", begun, "--online")
-    monkeypatch.setattr("labeltrees.autotrain.memory.free_memory", lambda: 16 * 2**20)
+    monkeypatch.setattr("labeltrees.autotrain._memory.free_memory", lambda: 16 * 2**20)
     told = run_json(capsys, "train", tmp_path / "more.svm", "--init", begun, "-o", tmp_path / "m")
     assert any("weights do not fit" in sentence for sentence in told["found"])
 

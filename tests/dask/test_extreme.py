@@ -62,7 +62,7 @@ RARE = {"propensity of stars", "all labels in one node", "binary of graded"}
 @pytest.fixture(autouse=True)
 def clustered_by_tasks(monkeypatch):
     """Few labels are shared out among tasks, too."""
-    monkeypatch.setattr("labeltrees.dask.training._LEAST_LABELS", 2)
+    monkeypatch.setattr("labeltrees.dask._training._LEAST_LABELS", 2)
 
 
 def fitted(client, X, y, n_parts, **parameters):
@@ -83,7 +83,7 @@ def test_the_model_is_that_of_one_machine(case, client, tmp_path):
 
 
 def test_few_labels_are_clustered_by_one_task(client, tmp_path, monkeypatch):
-    monkeypatch.setattr("labeltrees.dask.training._LEAST_LABELS", 41)
+    monkeypatch.setattr("labeltrees.dask._training._LEAST_LABELS", 41)
     X, y = rows()
     wanted = digest(ExtremeRegressor(**SMALL).fit(X, y), tmp_path)
     assert digest(fitted(client, X, y, 3, **SMALL), tmp_path) == wanted

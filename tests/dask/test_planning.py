@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labeltrees.dask.planning import (
+from labeltrees.dask._planning import (
     MeanFeatures,
     all_features,
     crown_of,
@@ -17,7 +17,7 @@ from labeltrees.dask.planning import (
     part_below,
     plan_tree,
 )
-from labeltrees.dask.tasks import Whole
+from labeltrees.dask._tasks import Whole
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.models.extreme.settings import ExtremeSettings
 from labeltrees.models.extreme.training import clustered, ordered_labels, tree_shape

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_array, csr_array
 from tests.references import decisions as reference
 
-import labeltrees.decisions.expected_metrics as module
+import labeltrees.decisions._expected_metrics as module
 from labeltrees.decisions import expected_f1_sets
 from labeltrees.errors import ArgumentError
 

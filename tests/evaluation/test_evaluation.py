@@ -184,8 +184,8 @@ def test_what_most_rows_have_decides(lists, task):
 
 
 def test_how_a_file_is_cut_into_chunks_does_not_matter(monkeypatch):
-    monkeypatch.setattr("labeltrees.evaluation.measuring.ROWS_TO_DECIDE", 3)
-    monkeypatch.setattr("labeltrees.evaluation.truth.ROWS_TO_DECIDE", 3)
+    monkeypatch.setattr("labeltrees.evaluation._measuring.ROWS_TO_DECIDE", 3)
+    monkeypatch.setattr("labeltrees.evaluation._truth.ROWS_TO_DECIDE", 3)
     p = np.random.default_rng(0).dirichlet(np.ones(4), 6)
     whole = rows_of([["a"], ["b"], ["c", "d"], ["a"], [], ["b", "new"]])
     model, by_row = Table(NAMES, p), Evaluator()

@@ -15,8 +15,8 @@ from tests.cli.test_cli import run_json
 
 import labeltrees
 from labeltrees import store
-from labeltrees.autotrain import held_out
-from labeltrees.autotrain.held_out import splits
+from labeltrees.autotrain import _held_out as held_out
+from labeltrees.autotrain._held_out import splits
 from labeltrees.cli import main
 from labeltrees.data.shuffle import joined
 from labeltrees.evaluation import evaluate_predictions

@@ -38,7 +38,7 @@ from labeltrees.transforms import (
     to_tensors,
     width_of,
 )
-from labeltrees.transforms.words_and_pairs import WordsAndPairs
+from labeltrees.transforms._words_and_pairs import WordsAndPairs
 
 TEXTS = ["a Perl library", "a  C++ library", "Ärger im naïve Café", "", "the the the end", "😀 b"]
 NUMBERS = np.array([[1.0, -2, 0, 3], [4, 0, 0.5, 3], [-7, 8, 9, 3], [0.1, 0.2, 0.3, 3]])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from labeltrees.transforms.features import HashedNames
+from labeltrees.transforms._features import HashedNames
 
 
 def test_columns_have_their_names_and_others_their_number():

@@ -16,8 +16,8 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from labeltrees import TextClassifier
 from labeltrees.errors import ArgumentError, DataError
 from labeltrees.transforms import default_text_features, feature_names, hashed_text_features
-from labeltrees.transforms.features import transformed
-from labeltrees.transforms.words_and_pairs import WORD, WordsAndPairs
+from labeltrees.transforms._features import transformed
+from labeltrees.transforms._words_and_pairs import WORD, WordsAndPairs
 
 TEXTS = ["good morning", "good night", "a good good night"]
 

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 from labeltrees import _core
 from labeltrees.errors import ArgumentError, TooLargeError, TreeStructureError
-from labeltrees.tree import MAX_LABEL, LabelTree, builders
+from labeltrees.tree import MAX_LABEL, LabelTree
+from labeltrees.tree import _builders as builders
 
 ARITY = st.integers(2, 6)
 

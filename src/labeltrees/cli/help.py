@@ -185,7 +185,7 @@ def _typed(parameter: Any, kind: Any) -> str:
 def _meaning(command: Any, parameter: Any, title: str, info: Any, *, is_whole: bool) -> str:
     text = parameter.help or ""
     if not text and title.startswith(_SETTINGS):
-        from labeltrees.autotrain.options import streaming_methods
+        from labeltrees.autotrain._options import streaming_methods
         from labeltrees.cli.method_options import settings_help
         from labeltrees.models.registry import methods
 

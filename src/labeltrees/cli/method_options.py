@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from labeltrees.autotrain.options import MethodOptions, bases, streaming_methods
+from labeltrees.autotrain._options import MethodOptions, bases, streaming_methods
 from labeltrees.checks import Flag
 from labeltrees.errors import ArgumentError
 from labeltrees.models.registry import methods

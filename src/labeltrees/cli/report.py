@@ -99,7 +99,7 @@ def say_pairs(pairs: dict[str, object]) -> None:
 
 def say_curve(summary: ProgressiveSummary) -> None:
     """Write a learning curve with accuracy or P@1 as bars and two other scores as numbers."""
-    from labeltrees.metrics.stream_scores import CURVES
+    from labeltrees.metrics._stream_scores import CURVES
 
     points = summary.curve
     if not points:

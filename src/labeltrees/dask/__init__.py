@@ -15,7 +15,7 @@ if missing := [name for name in ("dask", "distributed") if find_spec(name) is No
         f"labeltrees.dask needs {', '.join(missing)}. Run pip install 'labeltrees[dask]' first."
     )
 
-from labeltrees.dask.fitting import fit, fit_pool
-from labeltrees.dask.predictions import predict_above, predict_top_k, top_rows
+from labeltrees.dask._fitting import fit, fit_pool
+from labeltrees.dask._predictions import predict_above, predict_top_k, top_rows
 
 __all__ = ["fit", "fit_pool", "predict_above", "predict_top_k", "top_rows"]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from labeltrees.decisions.conformal import ConformalSets
-from labeltrees.decisions.expected_metrics import (
+from labeltrees.decisions._conformal import ConformalSets
+from labeltrees.decisions._expected_metrics import (
     ExpectedF1Sets,
     JointSets,
     coverage_top_k,
@@ -11,7 +11,7 @@ from labeltrees.decisions.expected_metrics import (
     macro_f1_top_k,
     weighted_top_k,
 )
-from labeltrees.decisions.thresholds import Threshold, labels_at, threshold_for
+from labeltrees.decisions._thresholds import Threshold, labels_at, threshold_for
 
 __all__ = [
     "ConformalSets",

@@ -33,7 +33,7 @@ from labeltrees.estimators.self_terminating import SelfTerminatingTreeClassifier
 from labeltrees.estimators.text import TextClassifier
 from labeltrees.models.registry import method_of_model, model_from, model_names
 from labeltrees.transforms import save_with_transform, takes_text, transform_of
-from labeltrees.transforms.conversion import pipeline_step_of
+from labeltrees.transforms._conversion import pipeline_step_of
 
 if TYPE_CHECKING:
     import os

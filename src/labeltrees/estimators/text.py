@@ -25,7 +25,7 @@ from labeltrees.transforms import (
     hashed_text_features,
     save_with_transform,
 )
-from labeltrees.transforms.conversion import demand_fitted
+from labeltrees.transforms._conversion import demand_fitted
 
 if TYPE_CHECKING:
     import os

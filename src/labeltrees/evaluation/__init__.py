@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from labeltrees.evaluation.measuring import Evaluator, evaluate
-from labeltrees.evaluation.saved import evaluate_predictions
-from labeltrees.evaluation.scores import Evaluation
+from labeltrees.evaluation._measuring import Evaluator, evaluate
+from labeltrees.evaluation._saved import evaluate_predictions
+from labeltrees.evaluation._scores import Evaluation
 
 __all__ = ["Evaluation", "Evaluator", "evaluate", "evaluate_predictions"]

@@ -6,12 +6,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from labeltrees.metrics.calibration import (
+    from labeltrees.metrics._calibration import (
         ReliabilityCurve,
         expected_calibration_error,
         reliability_curve,
     )
-    from labeltrees.metrics.distributions import (
+    from labeltrees.metrics._distributions import (
         canberra_distance,
         chebyshev_distance,
         clark_distance,
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         total_variation,
         total_variation_by_row,
     )
-    from labeltrees.metrics.losses import (
+    from labeltrees.metrics._losses import (
         brier_from_top_k,
         brier_score,
         equivalent_labels,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         squared_loss,
         top_k_accuracy,
     )
-    from labeltrees.metrics.multilabel import (
+    from labeltrees.metrics._multilabel import (
         auc_at_k,
         coverage_at_k,
         ndcg_at_k,
@@ -43,9 +43,9 @@ if TYPE_CHECKING:
         weighted_ndcg_at_k,
         weighted_precision_at_k,
     )
-    from labeltrees.metrics.progressive import ProgressiveValidation
-    from labeltrees.metrics.propensity import propensities
-    from labeltrees.metrics.relevances import (
+    from labeltrees.metrics._progressive import ProgressiveValidation
+    from labeltrees.metrics._propensity import propensities
+    from labeltrees.metrics._relevances import (
         FilteringCurve,
         brier_at_k,
         calibration_error_at_k,
@@ -58,8 +58,8 @@ if TYPE_CHECKING:
         xmad_at_k,
         xrmse_at_k,
     )
-    from labeltrees.metrics.report import label_matrix, multilabel_report
-    from labeltrees.metrics.stream_scores import CurvePoint, ProgressiveSummary, StreamScores
+    from labeltrees.metrics._report import label_matrix, multilabel_report
+    from labeltrees.metrics._stream_scores import CurvePoint, ProgressiveSummary, StreamScores
 
 __all__ = [
     "CurvePoint",
@@ -111,8 +111,8 @@ __all__ = [
     "xrmse_at_k",
 ]
 
-_NUMPY_ONLY = ("losses", "calibration", "stream_scores", "propensity", "progressive")
-_WITH_SCIPY = ("multilabel", "relevances", "report", "distributions")
+_NUMPY_ONLY = ("_losses", "_calibration", "_stream_scores", "_propensity", "_progressive")
+_WITH_SCIPY = ("_multilabel", "_relevances", "_report", "_distributions")
 """Modules of the metrics. Those with scipy are imported when one of their names is first used."""
 
 

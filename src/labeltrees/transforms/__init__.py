@@ -5,7 +5,7 @@
 returns the vectoriser for texts. scikit-learn is imported only when a transformer is used.
 """
 
-from labeltrees.transforms.conversion import (
+from labeltrees.transforms._conversion import (
     from_tensors,
     save_with_transform,
     takes_text,
@@ -13,7 +13,7 @@ from labeltrees.transforms.conversion import (
     transform_of,
     width_of,
 )
-from labeltrees.transforms.features import (
+from labeltrees.transforms._features import (
     default_text_features,
     feature_names,
     hashed_text_features,

@@ -22,9 +22,9 @@ from labeltrees.data.same_rows import Ratings
 from labeltrees.data.shuffle import joined
 from labeltrees.errors import ArgumentError, DataError
 from labeltrees.evaluation import Evaluator
-from labeltrees.evaluation.saved import add_saved, as_text
+from labeltrees.evaluation._saved import add_saved, as_text
 from labeltrees.input import Input
-from labeltrees.metrics.propensity import checked_constants
+from labeltrees.metrics._propensity import checked_constants
 from labeltrees.models.settings import ClassifierSettings
 from labeltrees.progress import Progress
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from labeltrees.autotrain.options import MethodOptions, streaming_methods
+from labeltrees.autotrain._options import MethodOptions, streaming_methods
 from labeltrees.cli.answers import AnswerFile, form_of
 from labeltrees.cli.method_options import with_stream_options
 from labeltrees.cli.reading_options import (

@@ -9,8 +9,8 @@ import typer
 
 import labeltrees
 from labeltrees import store
-from labeltrees.autotrain.options import Effort, MethodOptions
-from labeltrees.autotrain.train import VECTORIZERS
+from labeltrees.autotrain._options import Effort, MethodOptions
+from labeltrees.autotrain._train import VECTORIZERS
 from labeltrees.cli.method_options import with_method_options
 from labeltrees.cli.reading_options import (
     FormatOption,

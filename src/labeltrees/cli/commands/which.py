@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from labeltrees.autotrain.memory import gather
-from labeltrees.autotrain.options import method_for, online_method_for
-from labeltrees.autotrain.report import found_in, joined_text
+from labeltrees.autotrain._memory import gather
+from labeltrees.autotrain._options import method_for, online_method_for
+from labeltrees.autotrain._report import found_in, joined_text
 from labeltrees.cli.reading_options import (
     FormatOption,
     InputArgument,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from labeltrees.autotrain.batches import batch_of, predicted_rows, scored_k
+from labeltrees.autotrain._batches import batch_of, predicted_rows, scored_k
 from labeltrees.cli.answers import csv_line, json_line, tsv_line
 from labeltrees.cli.method_options import AMOUNT
 from labeltrees.cli.report import stop_writing
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from labeltrees.autotrain.batches import PredictedRow
+    from labeltrees.autotrain._batches import PredictedRow
     from labeltrees.cli.answers import AnswerFile
     from labeltrees.cli.streaming.signals import Stopping
     from labeltrees.cli.streaming.state import Learner, Position

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from labeltrees import checks
-from labeltrees.autotrain.options import (
+from labeltrees.autotrain._options import (
     AUTO_STREAM_METHODS,
     online_method_for,
     streaming_methods,
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from labeltrees.autotrain.options import MethodOptions
+    from labeltrees.autotrain._options import MethodOptions
     from labeltrees.input import Input
     from labeltrees.models.model import FittedModel
     from labeltrees.store import StoredModel

@@ -10,7 +10,7 @@ from labeltrees import checks
 from labeltrees.errors import ArgumentError, ModelFormatError
 from labeltrees.models.model import file_parts
 from labeltrees.tree import LabelTree, unfold
-from labeltrees.tree.formats import from_json
+from labeltrees.tree._formats import from_json
 
 StructureName = Literal["auto", "online", "random", "balanced", "shuffled", "huffman", "kmeans"]
 Structure = StructureName | list[Any] | tuple[Any, ...] | LabelTree

@@ -12,7 +12,7 @@ from labeltrees.data.labels import RaggedLabels
 from labeltrees.data.ragged import starts_of
 from labeltrees.data.vocabulary import LabelVocabulary
 from labeltrees.errors import ArgumentError, DataError
-from labeltrees.metrics.propensity import PROPENSITY_A, PROPENSITY_B, label_propensities
+from labeltrees.metrics._propensity import PROPENSITY_A, PROPENSITY_B, label_propensities
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

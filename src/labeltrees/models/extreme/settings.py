@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from labeltrees import _core, checks
 from labeltrees.checks import Choice, Flag, Integer, Number, Threads, setting
 from labeltrees.errors import ArgumentError
-from labeltrees.metrics.propensity import PROPENSITY_A, PROPENSITY_B
+from labeltrees.metrics._propensity import PROPENSITY_A, PROPENSITY_B
 from labeltrees.models.settings import RandomState, Settings, check_verbose
 
 if TYPE_CHECKING:

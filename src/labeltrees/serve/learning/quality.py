@@ -10,13 +10,13 @@ import numpy as np
 
 from labeltrees.errors import ArgumentError
 from labeltrees.metrics import ProgressiveValidation
-from labeltrees.metrics.calibration import curve_of
+from labeltrees.metrics._calibration import curve_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from labeltrees.data.labels import RaggedLabels
-    from labeltrees.metrics.calibration import ReliabilityCurve
+    from labeltrees.metrics._calibration import ReliabilityCurve
     from labeltrees.models.model import Predictions
 
 WINDOW = 5000

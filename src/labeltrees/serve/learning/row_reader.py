@@ -16,7 +16,7 @@ from labeltrees.data.readers.records import (
 )
 from labeltrees.data.rows import as_rows, stacked
 from labeltrees.errors import DataFileError
-from labeltrees.transforms.features import HashedNames, transformed
+from labeltrees.transforms._features import HashedNames, transformed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -115,7 +115,7 @@ class RowReader:
 
     def _input_width(self) -> int:
         if self.kind == "features" and self.transformer is not None:
-            from labeltrees.transforms.conversion import input_width
+            from labeltrees.transforms._conversion import input_width
 
             return input_width(self.transformer) or self.n_features
         return self.n_features
