@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -46,6 +46,11 @@ class Calibration:
         )
 
     @property
+    def coefficients(self) -> tuple[float, float, float, float]:
+        """a, b, c and d, as the core takes them. `dataclasses.astuple` takes 15 µs."""
+        return self.a, self.b, self.c, self.d
+
+    @property
     def is_identity(self) -> bool:
         """Whether the map is the identity."""
         return self == Calibration()
@@ -58,7 +63,7 @@ class Calibration:
         """
         if self.is_identity:
             return p
-        q = _core.calibrated(p.ravel(), mass, astuple(self))
+        q = _core.calibrated(p.ravel(), mass, self.coefficients)
         return q.reshape(p.shape)
 
     def invert(self, q: float, mass: NDArray[np.float64]) -> NDArray[np.float64]:

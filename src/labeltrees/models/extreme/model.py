@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self, get_args
 
 import numpy as np
@@ -302,8 +302,8 @@ class ExtremeModel(FittedModel):
             "weights": sum(t.n_weights for t in self.trees),
             "weight_bytes": sum(array.nbytes for t in self.trees for array in t.arrays),
             "largest_relevance": self.scale,
-            "calibration": list(astuple(self.calibration)),
-            "calibration_of_probabilities": list(astuple(self.probability_map.calibration)),
+            "calibration": list(self.calibration.coefficients),
+            "calibration_of_probabilities": list(self.probability_map.calibration.coefficients),
         }
 
     def to_dot(self, names: Sequence[str], *, max_nodes: int) -> str:
@@ -330,8 +330,8 @@ class ExtremeModel(FittedModel):
             "settings": self.settings.to_dict(),
             "n_features": self.n_features,
             "scale": self.scale,
-            "calibration": list(astuple(self.calibration)),
-            "calibration_of_probabilities": list(astuple(self.probability_map.calibration)),
+            "calibration": list(self.calibration.coefficients),
+            "calibration_of_probabilities": list(self.probability_map.calibration.coefficients),
             "form": self.form,
         }
 
@@ -417,7 +417,7 @@ class ExtremeModel(FittedModel):
 
         def query(queried: NDArray[np.int64], n: int) -> Found:
             options = _core.Labelwise(
-                k=n, factor=factor, exact=exact, calibration=astuple(how), n_workers=self.n_jobs
+                k=n, factor=factor, exact=exact, calibration=how.coefficients, n_workers=self.n_jobs
             )
             found, p = self.core.top_rows(*rows.arrays, unique_ids[queried], mass, options)
             masses = mass[found.ravel()] if len(mass) else mass
