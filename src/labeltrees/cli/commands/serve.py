@@ -209,7 +209,7 @@ def _report(folder: ModelFolder, where: str) -> None:
             f"  {name} has {served.n_labels:,} labels and has learned {served.seq:,} examples here."
         )
     name = next(iter(folder.models))
-    say(f"The page is at {where}/ and the interface at {where}/docs. Ctrl-C stops. Try:")
+    say(f"Serving at {where}/ (page) and {where}/docs (interface). Ctrl-C stops the server. Try:")
     takes = folder.models[name].reader.kind
     body = '{"features": {"name": 1}}' if takes == "features" else '{"text": "import ", "k": 3}'
     say(f"  curl {where}/v1/models/{name}/predict -d '{body}'")
