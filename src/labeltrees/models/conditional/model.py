@@ -208,9 +208,9 @@ class _ConditionalModel(TreeModel):
         return TopLabels(names_of(self.vocabulary, ids), p * scale)
 
     def beam_labels(self, rows: Rows, k: int, *, beam_width: int) -> BeamLabels:
-        """Return the k likeliest labels a beam search finds, and which rows are provably exact.
+        """Return the k most likely labels of a beam search, and which rows are provably exact.
 
-        Level by level only the ``beam_width`` likeliest inner nodes are kept.
+        At each level only the ``beam_width`` most likely inner nodes are kept.
         O(beam_width * depth * nnz) per row.
         """
         k = check_k(k, self.core.n_labels)
@@ -317,10 +317,10 @@ class ConditionalTreeModel(_ConditionalModel):
     """A conditional probability tree: settings, vocabulary, structure and regressors."""
 
     def greedy_labels(self, rows: Rows) -> NDArray[Any]:
-        """Return the label at which each row ends that always takes the likelier turn.
+        """Return the label that each row reaches if it follows the more likely child at every node.
 
-        Where both are equally likely it goes left. O(depth * nnz) per row. Not always the likeliest
-        label: of a path's turns each is the likelier one, their product need not be.
+        If both children are equally likely, it goes left. O(depth * nnz) per row. The label need
+        not be the most likely one, because its probability is the product along the path.
         """
         seen = self.columns.seen(rows)
         ids = _core.greedy_labels(self.core, *seen.arrays, self.settings.reading)

@@ -38,8 +38,8 @@ FIT_CANDIDATES = 8
 TABLE_CANDIDATES = 16
 """The same of a table, whose rows are short: candidates cost less, and trees more by comparison."""
 LEAST_SHARE = 0.05
-"""Labels are no candidates that have less than this share of the likeliest's probability. Of a
-table all are that there is room for: its labels are often few, and its trees' opinions flat."""
+"""Least probability of a candidate, as a share of the most likely label's. In tables all labels are
+candidates if there is room, because labels are often few and the trees' predictions flat."""
 FIT_TREES = 4
 """What `n_trees="auto"` is for `fit` of refined trees from so many rows at most, else 1:"""
 MOST_ROWS_OF_TREES = 100_000

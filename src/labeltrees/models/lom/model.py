@@ -264,7 +264,7 @@ class LomTreeModel(TableModel):
         } | found.summary()
 
     def to_dot(self, names: Sequence[str], *, max_nodes: int) -> str:
-        """Return the top of the tree as Graphviz DOT: a node's likeliest label and its size."""
+        """Return the top of the tree as Graphviz DOT: a node's most likely label and its size."""
         state = self.core.snapshot()
         nodes, shown = state["nodes"], [state["root"]]
         for node in shown:  # grows meanwhile
