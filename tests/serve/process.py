@@ -16,6 +16,7 @@ import time
 from labeltrees.client import Client, ServerProblem
 
 START = (sys.executable, "-m", "labeltrees", "serve")
+START_SECONDS = 120
 
 
 class Process:
@@ -31,11 +32,17 @@ class Process:
         self.url = self._url()
 
     def _url(self):
-        for line in self.child.stdout:
-            self.output.append(line.decode())
-            found = re.search(r"Serving at (http://[\d.]+:\d+)/", self.output[-1])
-            if found:
-                return found[1]
+        # A server that never prints its address is killed, which ends its output.
+        patience = threading.Timer(START_SECONDS, self.child.kill)
+        patience.start()
+        try:
+            for line in self.child.stdout:
+                self.output.append(line.decode())
+                found = re.search(r"Serving at (http://[\d.]+:\d+)/", self.output[-1])
+                if found:
+                    return found[1]
+        finally:
+            patience.cancel()
         self.log.close()
         raise RuntimeError(f"the server did not start: {''.join(self.output)}")
 
